@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use becket_host::Unloaded;
 
-use super::extension_files::{in_folder, of_package, places_in, wanted_of};
+use super::extension_files::{brings_something_else, in_folder, of_package, places_in, wanted_of};
 use super::extension_place::{EXTENSIONS, Entry, ExtensionPlace};
 use super::home::from_home;
 use super::packages::{Source, installed};
@@ -152,24 +152,30 @@ impl Search<'_> {
         Ok(finder.found)
     }
 
+    /// The file or folder that an argument of the command line names; `None` for a package that is not installed.
+    pub(super) fn given_path(&self, given: &Path) -> Option<PathBuf> {
+        let text = given.to_string_lossy();
+        match Source::of(&text) {
+            Source::Local(_) => Some(self.cwd.join(from_home(given, self.persons_home))),
+            _ => self.installed(&text),
+        }
+    }
+
     /// The extensions of an argument of the command line.
     fn entries_of(&self, given: &Path) -> Result<Vec<Entry>, String> {
-        let text = given.to_string_lossy();
-        let path = match Source::of(&text) {
-            Source::Local(_) => self.cwd.join(from_home(given, self.persons_home)),
-            _ => self.installed(&text).ok_or_else(|| {
-                format!(
-                    "the extension {text} is a package that is not on this machine; install it with `pi install \
-                     {text}` or with npm, or name its folder"
-                )
-            })?,
-        };
+        let path = self.given_path(given).ok_or_else(|| {
+            let text = given.display();
+            format!(
+                "the extension {text} is a package that is not on this machine; install it with `pi install {text}` \
+                 or with npm, or name its folder"
+            )
+        })?;
         let entries = match becket_fs::metadata(&path) {
             Err(error) => return Err(format!("there is no extension {}: {error}", path.display())),
             Ok(metadata) if metadata.is_dir() => of_package(&path)?,
             Ok(_) => vec![Entry::of_file(path.clone())],
         };
-        match entries.is_empty() {
+        match entries.is_empty() && !brings_something_else(&path) {
             true => Err(format!(
                 "the folder {} holds no extension: no package.json that names one, no index.ts, no *.ts",
                 path.display()

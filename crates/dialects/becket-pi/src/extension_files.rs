@@ -8,7 +8,7 @@ use becket_hooks::check_glob;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use serde_json::Value;
 
-use super::extension_place::{EXTENSIONS, Entry, ExtensionPlace};
+use super::extension_place::{EXTENSIONS, Entry, ExtensionPlace, RESOURCES};
 use super::patterns::{chosen, glob, is_glob, is_override};
 
 const IGNORE_FILES: [&str; 3] = [".gitignore", ".ignore", ".fdignore"];
@@ -52,14 +52,22 @@ pub(super) fn places_in(folder: &Path) -> Result<Vec<ExtensionPlace>, String> {
 }
 
 /// The extensions of a package: those that its manifest names, else those of its folder `extensions`, else those of the
-/// package as a plain folder.
+/// package as a plain folder. A package that only brings something else has none.
 pub(super) fn of_package(root: &Path) -> Result<Vec<Entry>, String> {
     let usual = root.join(EXTENSIONS);
     match manifest(root, EXTENSIONS) {
         Some(named) => Ok(of_manifest(root, &named)),
+        None if has_manifest(root) => Ok(Vec::new()),
         None if becket_fs::is_dir(&usual) => in_folder(&usual),
+        None if brings_something_else(root) => Ok(own_entries(root).unwrap_or_default()),
         None => in_folder(root),
     }
+}
+
+/// Whether a package brings skills, prompt templates or themes, and says nothing of extensions.
+pub(super) fn brings_something_else(root: &Path) -> bool {
+    let is_there = |name: &&str| becket_fs::is_dir(root.join(name));
+    manifest(root, EXTENSIONS).is_none() && (has_manifest(root) || RESOURCES.iter().any(is_there))
 }
 
 /// The extensions of a package that match the patterns of its user; an empty list matches none.
@@ -82,11 +90,22 @@ fn own_entries(folder: &Path) -> Option<Vec<Entry>> {
     Some(vec![Entry::of_file(index)])
 }
 
+/// Whether a folder's `package.json` says what the package brings. Then its usual folders do not count.
+pub(super) fn has_manifest(folder: &Path) -> bool {
+    pi_of(folder).is_some_and(|pi| pi.is_object())
+}
+
+/// What `pi` in a folder's `package.json` holds.
+fn pi_of(folder: &Path) -> Option<Value> {
+    let text = becket_fs::read_to_string(folder.join("package.json")).ok()?;
+    let mut package: Value = serde_json::from_str(&text).ok()?;
+    Some(package["pi"].take())
+}
+
 /// The paths that a list of `pi` in a folder's `package.json` names; `None` if there is no such list.
 pub(super) fn manifest(folder: &Path, list: &str) -> Option<Vec<String>> {
-    let text = becket_fs::read_to_string(folder.join("package.json")).ok()?;
-    let package: Value = serde_json::from_str(&text).ok()?;
-    let named = package["pi"][list].as_array()?;
+    let pi = pi_of(folder)?;
+    let named = pi[list].as_array()?;
     let named = named.iter().filter_map(Value::as_str).map(ToOwned::to_owned);
     Some(named.collect())
 }

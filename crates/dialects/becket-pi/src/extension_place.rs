@@ -7,6 +7,9 @@ use serde::{Deserialize, Serialize};
 /// The name of the folder for extensions, in a project and in pi's folder.
 pub(super) const EXTENSIONS: &str = "extensions";
 
+/// The names of the folders for what packages bring besides: skills, prompt templates and themes.
+pub(super) const RESOURCES: [&str; 3] = ["skills", "prompts", "themes"];
+
 /// A file or folder that yields extensions, or could.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExtensionPlace {

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use ignore::gitignore::Gitignore;
 
 use super::skills::SKILL_FILE;
-use crate::extension_files::{expand, ignored_in, list, manifest};
-use crate::extension_place::Entry;
+use crate::extension_files::{expand, has_manifest, ignored_in, list, manifest};
+use crate::extension_place::{Entry, RESOURCES};
 use crate::patterns::{chosen, is_glob, is_override};
 
 /// How deep folders are searched for skills and templates.
@@ -37,10 +37,11 @@ impl Kind {
 
     /// The usual folder of the kind, which is also the name of its list in settings and manifests.
     pub(super) fn folder(self) -> &'static str {
+        let [skills, templates, themes] = RESOURCES;
         match self {
-            Self::Skill => "skills",
-            Self::Template => "prompts",
-            Self::Theme => "themes",
+            Self::Skill => skills,
+            Self::Template => templates,
+            Self::Theme => themes,
         }
     }
 
@@ -149,12 +150,9 @@ pub(super) fn at(kind: Kind, path: &Path) -> Vec<PathBuf> {
 /// The files of a kind in a package: those that its manifest names, or those in the usual folder. `wanted` are patterns
 /// of the package's user; an empty list matches none.
 pub(super) fn of_package(kind: Kind, root: &Path, wanted: Option<&[String]>) -> Vec<PathBuf> {
-    let has_manifest = Kind::ALL
-        .iter()
-        .any(|kind| manifest(root, kind.folder()).is_some());
     let files = match manifest(root, kind.folder()) {
         Some(named) => of_manifest(kind, root, &named),
-        None if has_manifest => Vec::new(),
+        None if has_manifest(root) => Vec::new(),
         None => at(kind, &root.join(kind.folder())),
     };
     match wanted {

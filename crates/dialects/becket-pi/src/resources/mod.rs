@@ -346,8 +346,8 @@ impl Finder<'_> {
     fn add_given_packages(&mut self, kind: Kind) {
         let search = self.search;
         for given in search.given {
-            let path = search.cwd.join(from_home(given, search.persons_home));
-            if becket_fs::is_dir(&path) {
+            let path = search.given_path(given);
+            if let Some(path) = path.filter(|path| becket_fs::is_dir(path)) {
                 let by = Provenance::new("cli", "temporary", &path);
                 self.add(kind, files::of_package(kind, &path, None), &by);
             }

@@ -315,6 +315,34 @@ fn packages_bring_what_their_manifests_name() {
     assert_eq!(prompts(&ask(&room, &[], "/unwanted")), ["/unwanted"]);
 }
 
+#[test]
+fn a_package_brings_what_its_manifest_names_and_nothing_else() {
+    let room = room();
+    let broken = "throw new Error('this is no extension');";
+    let manifest = r#"{"main": "index.js", "pi": {"video": "x.mp4"}}"#;
+    room.write("silent/package.json", manifest);
+    room.write("silent/index.js", broken);
+    room.write("silent/extensions/a.js", broken);
+    room.write("silent/skills/hidden/SKILL.md", skill("hidden", "Not named."));
+    room.write("knowing/install.js", broken);
+    room.write(
+        "knowing/skills/known/SKILL.md",
+        skill("known", "Where it is usual."),
+    );
+    let run = ask(&room, &["-e", "silent", "-e", "knowing"], "go");
+    assert_eq!(told_skills(&run), ["known"], "{run:#?}");
+    let installed = "../home/.pi/agent/npm/node_modules/taught";
+    room.write(
+        &format!("{installed}/skills/taught/SKILL.md"),
+        skill("taught", "Of a package."),
+    );
+    assert_eq!(told_skills(&ask(&room, &["-e", "npm:taught"], "go")), ["taught"]);
+    room.write("silent/package.json", r#"{"pi": {"extensions": ["./gone.js"]}}"#);
+    room.run(["-e", "silent", "go"])
+        .ended_with(2)
+        .complained("holds no extension");
+}
+
 const BRINGER: &str = r#"
     export default (pi: any) => {
         pi.on("resources_discover", (event: any) => {
