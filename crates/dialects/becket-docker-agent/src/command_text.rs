@@ -30,6 +30,21 @@ pub fn with_variables(
     Ok(filled)
 }
 
+/// The text with `${env.NAME}` for every `${NAME}`: addresses may name variables either way.
+pub(crate) fn with_short_names(text: &str) -> String {
+    let mut pieces = text.split("${");
+    let mut named = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let name = piece.split('}').next().unwrap_or_default();
+        let is_name = name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        named.push_str(if is_name { "${env." } else { "${" });
+        named.push_str(piece);
+    }
+    named
+}
+
 fn unquoted(text: &str) -> Result<&str, String> {
     let quoted = ['\'', '"', '`'].into_iter().find_map(|quote| {
         let inner = text.strip_prefix(quote)?.strip_suffix(quote)?;

@@ -145,7 +145,9 @@ impl ProgramBuiltins {
         let home = call.env.get(OsStr::new("HOME")).map(Path::new);
         for found in prompt_file_texts(names, cwd, home.or(self.home.as_deref())) {
             match found {
-                PromptFileText::Text(text) => texts.push(text),
+                PromptFileText::Text { path, text } => {
+                    texts.push(format!("Instructions from: {}\n{text}", path.display()));
+                }
                 PromptFileText::LeftOut(remark) => remarks.push(remark),
             }
         }
@@ -318,7 +320,8 @@ mod tests {
         let output = ask(Builtin::AddPromptFiles(names), "turn_start", &work, &json!({}))
             .await
             .unwrap();
-        assert_eq!(output.additional_context.as_deref(), Some("a\n\na"));
+        let text = format!("Instructions from: {}\na", work.join("A.md").display());
+        assert_eq!(output.additional_context, Some(format!("{text}\n\n{text}")));
         assert!(output.system_message.unwrap().contains("B.md is left out"));
         let output = ask(
             Builtin::AddContext(vec!["x".into(), "".into(), "y".into()]),

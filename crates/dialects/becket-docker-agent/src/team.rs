@@ -27,6 +27,7 @@ use becket_tools::{
 };
 
 use crate::budget;
+use crate::command_text::with_short_names;
 use crate::fence::{self, Bases};
 use crate::hook::HookEntry;
 use crate::models_in_turn::ModelsInTurn;
@@ -822,11 +823,12 @@ fn with_provider(
         let entry = settings.providers.entry(model.provider.clone()).or_default();
         let api = model.interface.map(|interface| match interface {
             Interface::OpenAi => Api::OpenAi,
+            Interface::Responses => Api::Responses,
             Interface::Anthropic => Api::Anthropic,
         });
         entry.api = api.or(entry.api);
         if let Some(url) = &model.base_url {
-            entry.base_url = Some(filled(url)?);
+            entry.base_url = Some(filled(&with_short_names(url))?);
         }
         if model.token_key.is_some() {
             (entry.key, entry.key_variable) = (None, model.token_key.clone());

@@ -11,8 +11,8 @@ const MOST_BYTES: u64 = 256 * 1024;
 /// The result for one name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PromptFileText {
-    /// The text of the file.
-    Text(String),
+    /// The text of the file, and where it is.
+    Text { path: PathBuf, text: String },
     /// Why a file that is there is not used.
     LeftOut(String),
 }
@@ -53,7 +53,7 @@ fn read(folder: &Path, name: &str) -> Option<PromptFileText> {
         Err(error) => return left_out(error.to_string()),
     };
     match String::from_utf8(bytes) {
-        Ok(text) => Some(PromptFileText::Text(text)),
+        Ok(text) => Some(PromptFileText::Text { path: place, text }),
         Err(_) => left_out("it is not UTF-8 text".to_owned()),
     }
 }
@@ -80,9 +80,14 @@ mod tests {
         }
         let names = ["A.md", "MISSING.md", "B.md"].map(str::to_owned);
         let texts = prompt_file_texts(&names, &at("top/middle/below"), Some(&at("home")));
-        let text = |text: &str| PromptFileText::Text(text.into());
-        assert_eq!(texts, [text("near"), text("home too")]);
-        assert_eq!(prompt_file_texts(&names, &at("top"), None), [text("far")]);
+        let text = |path: &str, text: &str| PromptFileText::Text {
+            path: at(path),
+            text: text.into(),
+        };
+        let wanted = [text("top/middle/A.md", "near"), text("home/B.md", "home too")];
+        assert_eq!(texts, wanted);
+        let far = [text("top/A.md", "far")];
+        assert_eq!(prompt_file_texts(&names, &at("top"), None), far);
         assert_eq!(prompt_file_texts(&[], &at("top"), None), []);
     }
 

@@ -171,6 +171,8 @@ pub struct Sampling {
 pub enum Interface {
     /// OpenAI's chat completions.
     OpenAi,
+    /// OpenAI's Responses.
+    Responses,
     /// Anthropic's messages.
     Anthropic,
 }

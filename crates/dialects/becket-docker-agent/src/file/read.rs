@@ -271,8 +271,11 @@ fn safety(
     }
 }
 
+/// The name of OpenAI's Responses in `api_type`.
+const RESPONSES: &str = "openai_responses";
+
 fn look_at_interface(reader: &mut Reader<'_>, interface: &Spanned<String>) {
-    if interface.value != "openai_chatcompletions" {
+    if !["openai_chatcompletions", RESPONSES].contains(&interface.value.as_str()) {
         let message = format!(
             "the interface `{}` is not served; `openai_chatcompletions` is used, which most providers know",
             interface.value
@@ -596,17 +599,22 @@ fn described(
     let of_file = written.providers.get(&provider);
     let settings = of_file.map_or(&usual, |provider| &provider.value);
     let kind = settings.provider.as_deref().or(of_file.map(|_| "openai"));
-    let interface = match kind {
-        None => None,
-        Some("anthropic") => Some(Interface::Anthropic),
-        Some(_) => Some(Interface::OpenAi),
-    };
     let known = COMPATIBLE
         .iter()
         .find(|(name, ..)| *name == settings.provider.as_deref().unwrap_or(&provider));
+    let speaks = settings
+        .api_type
+        .as_ref()
+        .map(|interface| interface.value.as_str());
+    let interface = match kind.or(known.map(|_| "openai")) {
+        None => None,
+        Some("anthropic") => Some(Interface::Anthropic),
+        Some(_) if speaks == Some(RESPONSES) => Some(Interface::Responses),
+        Some(_) => Some(Interface::OpenAi),
+    };
     let usual_key = match interface {
         Some(Interface::Anthropic) => Some("ANTHROPIC_API_KEY"),
-        Some(Interface::OpenAi) if settings.provider.as_deref() == Some("openai") => Some("OPENAI_API_KEY"),
+        Some(_) if settings.provider.as_deref() == Some("openai") => Some("OPENAI_API_KEY"),
         _ => known.and_then(|(_, _, key)| *key),
     };
     Ok(ModelDefinition {

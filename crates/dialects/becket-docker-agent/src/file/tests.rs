@@ -234,8 +234,8 @@ fn what_restricts_nobody_is_left_out_with_a_remark() {
             "agent.yaml:5: the transport `x` is not served",
         ),
         (
-            "agents:\n  root:\n    model: p/m\nproviders:\n  p: {api_type: openai_responses}\n",
-            "agent.yaml:5: the interface `openai_responses` is not served",
+            "agents:\n  root:\n    model: p/m\nproviders:\n  p: {api_type: other}\n",
+            "agent.yaml:5: the interface `other` is not served",
         ),
         (
             "agents:\n  root:\n    sub_agents: [org/reviewer, 'x:org/y']\n",

@@ -1,7 +1,7 @@
 //! Details in which hooks would otherwise see or do something else than under docker-agent.
 
 use serde_json::{Value, json};
-use testkit::needs;
+use testkit::{ModelServer, OpenAiStream, Response, Wire, needs};
 
 use super::{answers, call, heard, members, note, play, says, shell, stage, with_agent, with_hooks};
 
@@ -98,8 +98,27 @@ fn builtins_have_the_folder_and_the_variables_of_their_hook() {
     let room = with_agent(&[], &json!({"hooks": hooks}));
     room.write("../home/elsewhere/found-there", "x");
     room.write("sub/NOTES.md", "notes of the folder");
-    let wanted = ["found-there", "notes of the folder"];
+    let notes = room.work().canonicalize().expect("a folder").join("sub/NOTES.md");
+    // As it stands in the request's JSON.
+    let notes = format!(r"Instructions from: {}\nnotes of the folder", notes.display());
+    let wanted = ["found-there", &notes];
     play(&room, &json!([says("done", &wanted)]), &[]).ended_with(0);
+}
+
+#[test]
+fn a_provider_of_the_file_speaks_the_interface_that_it_names() {
+    for (interface, wire, path) in [
+        ("openai_responses", Wire::Responses, "/v1/responses"),
+        ("openai_chatcompletions", Wire::Chat, "/v1/chat/completions"),
+    ] {
+        let server = ModelServer::answering(move |_| Response::events(wire.text("hello")));
+        let house = json!({"api_type": interface, "base_url": "${HOUSE_URL}/v1"});
+        let room = stage(&json!({"agents": {"root": {"model": "house/m"}}, "providers": {"house": house}}));
+        let room = room.with("HOUSE_URL", &server.url());
+        let run = room.run(["run", "agent.yaml", "Hi"]).ended_with(0).said("hello");
+        assert!(!run.stderr.contains("is not served"), "{run:#?}");
+        assert_eq!(server.only_request().path, path);
+    }
 }
 
 #[test]
@@ -155,14 +174,14 @@ fn instruction_context_reaches_the_model() {
 
 #[test]
 fn a_model_that_is_left_is_unloaded() {
-    let server = testkit::ModelServer::answering(|request| {
-        let stream = testkit::OpenAiStream::new("m");
+    let server = ModelServer::answering(|request| {
+        let stream = OpenAiStream::new("m");
         match request.path.as_str() {
-            "/unload" => testkit::Response::json(200, &json!({})),
+            "/unload" => Response::json(200, &json!({})),
             _ if request.text().contains("I help.") => {
-                testkit::Response::events(stream.text("done").finish("stop").done())
+                Response::events(stream.text("done").finish("stop").done())
             }
-            _ => testkit::Response::events(
+            _ => Response::events(
                 stream
                     .tool_call(0, "c", "handoff", &["{\"agent\": \"helper\"}"])
                     .finish("tool_calls")
