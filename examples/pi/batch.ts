@@ -62,6 +62,18 @@ export default function (pi: ExtensionAPI) {
             registry.unregisterVirtualModel("batch", "same");
             lines.push(`own models then: ${registry.getRegisteredProviderIds().length}`);
 
+            const { provider = "", id = "" } = model ?? {};
+            lines.push(`requests carry: ${(await registry.getProviderAuth(provider))?.auth.apiKey ?? "no key"}`);
+            lines.push(`its provider's models: ${registry.getProvider(provider)?.getModels().length}`);
+            const found = [registry.findOfType("chat", provider, id), registry.getModelOfType("chat", provider, id)];
+            lines.push(`found: ${found.map((one) => one?.id === id).join(" and ")}`);
+            const chats = registry.getModelsOfType("chat", provider);
+            const usable = await registry.getAvailableOfType("chat", provider);
+            lines.push(`chat models: ${chats.length}, ${usable.length} can be used`);
+            pi.registerProvider({ id: "echo", name: "Echo", auth: {}, getModels: () => [], streamSimple() {} } as any);
+            lines.push(`as a whole: ${registry.getRegisteredNativeProvider("echo")?.name}`);
+            pi.unregisterProvider("echo");
+
             const entries = (ctx.sessionManager as any).buildContextEntries?.() ?? [];
             lines.push(`the model sees ${entries.length} entries and ${told > 0 ? "a" : "no"} system prompt`);
             lines.push(`there is a key: ${model !== undefined && registry.authStorage?.hasAuth(model.provider)}`);

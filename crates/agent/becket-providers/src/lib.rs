@@ -37,7 +37,7 @@ mod signature;
 pub use api::Api;
 pub use catalog::{facts_of, of_family};
 pub use http::{Endpoint, Timeouts};
-pub use prices::{PRICES_OF, Price, Prices, amount};
+pub use prices::{PRICES_OF, Price, Prices, amount, priced_models};
 pub use remote::Remote;
 pub use secret::Secret;
 pub use select::{

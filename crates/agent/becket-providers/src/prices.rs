@@ -185,6 +185,12 @@ impl Prices {
     }
 }
 
+/// The models of the table at an address.
+pub fn priced_models(address: &str) -> impl Iterator<Item = &'static str> {
+    let rows = TABLE.iter().filter(move |(host, ..)| address.starts_with(host));
+    rows.map(|(_, name, ..)| *name)
+}
+
 /// The price of a model in the table.
 fn in_table(model: &str, address: &str) -> Option<Price> {
     let address = format!("{}/", address.trim_end_matches('/'));

@@ -30,6 +30,15 @@ pub const KEY_VARIABLES: &[&str] = &[
     "OPENROUTER_API_KEY",
     "GEMINI_API_KEY",
     "GOOGLE_API_KEY",
+    "CEREBRAS_API_KEY",
+    "DEEPSEEK_API_KEY",
+    "FIREWORKS_API_KEY",
+    "GROQ_API_KEY",
+    "MINIMAX_API_KEY",
+    "MISTRAL_API_KEY",
+    "MOONSHOT_API_KEY",
+    "XAI_API_KEY",
+    "ZAI_API_KEY",
 ];
 
 /// The configuration of providers.
@@ -132,7 +141,8 @@ struct Known {
     billing: Billing,
 }
 
-/// The known providers, in the order in which they are tried when no model is named.
+/// The known providers, in the order in which they are tried when no model is named; none without a usual model is.
+// tidy: a table
 const KNOWN: &[Known] = &[
     Known {
         name: OPENAI,
@@ -179,7 +189,84 @@ const KNOWN: &[Known] = &[
         default_model: None,
         billing: Billing::Nothing,
     },
+    // Other agents have this name for Gemini.
+    Known {
+        name: "google",
+        api: Api::Gemini,
+        base_url: "https://generativelanguage.googleapis.com/v1beta",
+        base_variable: "GEMINI_BASE_URL",
+        key_variables: &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
+        default_model: None,
+        billing: Billing::ByTokens,
+    },
+    service(
+        "cerebras",
+        "https://api.cerebras.ai/v1",
+        "CEREBRAS_BASE_URL",
+        &["CEREBRAS_API_KEY"],
+    ),
+    service(
+        "deepseek",
+        "https://api.deepseek.com/v1",
+        "DEEPSEEK_BASE_URL",
+        &["DEEPSEEK_API_KEY"],
+    ),
+    service(
+        "fireworks",
+        "https://api.fireworks.ai/inference/v1",
+        "FIREWORKS_BASE_URL",
+        &["FIREWORKS_API_KEY"],
+    ),
+    service(
+        "groq",
+        "https://api.groq.com/openai/v1",
+        "GROQ_BASE_URL",
+        &["GROQ_API_KEY"],
+    ),
+    service(
+        "minimax",
+        "https://api.minimax.io/v1",
+        "MINIMAX_BASE_URL",
+        &["MINIMAX_API_KEY"],
+    ),
+    service(
+        "mistral",
+        "https://api.mistral.ai/v1",
+        "MISTRAL_BASE_URL",
+        &["MISTRAL_API_KEY"],
+    ),
+    service(
+        "moonshotai",
+        "https://api.moonshot.ai/v1",
+        "MOONSHOT_BASE_URL",
+        &["MOONSHOT_API_KEY"],
+    ),
+    service("xai", "https://api.x.ai/v1", "XAI_BASE_URL", &["XAI_API_KEY"]),
+    service(
+        "zai",
+        "https://api.z.ai/api/coding/paas/v4",
+        "ZAI_BASE_URL",
+        &["ZAI_API_KEY"],
+    ),
 ];
+
+/// A provider with OpenAI's chat completions, and with no model that is its usual one.
+const fn service(
+    name: &'static str,
+    base_url: &'static str,
+    base_variable: &'static str,
+    key_variables: &'static [&'static str],
+) -> Known {
+    Known {
+        name,
+        api: Api::OpenAi,
+        base_url,
+        base_variable,
+        key_variables,
+        default_model: None,
+        billing: Billing::ByTokens,
+    }
+}
 
 const OLLAMA: &str = "ollama";
 

@@ -98,11 +98,11 @@ pub fn api() -> Vec<Member> {
 const WITHOUT: &[(&str, &str)] = &[
     (
         "pi.registerProvider",
-        "`oauth`, `images`, `classifiers`, `refreshModels` and a provider as an object",
+        "`oauth`, `images`, `classifiers` and `refreshModels`",
     ),
     (
         "ctx.modelRegistry.registerProvider",
-        "`oauth`, `images`, `classifiers`, `refreshModels` and a provider as an object",
+        "`oauth`, `images`, `classifiers` and `refreshModels`",
     ),
     (
         "pi.registerVirtualModel",
@@ -171,13 +171,9 @@ const MEMBERS: &[(Object, Support, &str)] = &[
         "getAll getAvailable find hasConfiguredAuth getProviderAuthStatus getProviderDisplayName isUsingOAuth
         getApiKey getApiKeyForProvider getApiKeyAndHeaders complete getError registerProvider unregisterProvider stream
         streamSimple getRegisteredProviderConfig getRegisteredProviderIds registerVirtualModel
-        unregisterVirtualModel authStorage",
+        unregisterVirtualModel authStorage getProvider getProviderAuth getRegisteredNativeProvider findOfType
+        getModelOfType getModelsOfType getAvailableOfType",
     ),
     (Object::ModelRegistry, Support::Quiet, "refresh"),
-    (
-        Object::ModelRegistry,
-        Support::Later,
-        "classify generateImages getProvider getProviderAuth findOfType getModelsOfType getAvailableOfType
-        getModelOfType getRegisteredNativeProvider",
-    ),
+    (Object::ModelRegistry, Support::Later, "classify generateImages"),
 ];

@@ -198,7 +198,9 @@ const OPTIONS: &[ForeignOption] = &[
     option(
         &["--list-models"],
         ForeignValue::Optional("SEARCH"),
-        Differs("The current model and those of extensions; providers are not asked for theirs."),
+        Differs(
+            "The known models of providers with a key, and those of extensions; nobody is asked for a new list.",
+        ),
     ),
     option(
         &["--verbose"],

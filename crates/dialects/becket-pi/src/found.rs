@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use becket_host::{Found, FoundGuest, GuestSearch, Guests, Loading};
+use becket_host::{Found, FoundGuest, GuestSearch, Guests, Loading, ModelLists};
 use becket_system::{CliError, Folders};
 use becket_trust::{Judged, Kind};
 use futures_util::future::BoxFuture;
@@ -81,6 +81,7 @@ impl FoundExtensions {
             cache: place.folders.cache.join("js"),
             environment: Arc::clone(&loading.environment.variables),
             providers: loading.providers.clone(),
+            model_lists: ModelLists::new(&place.folders.cache),
             mode: match program.mode {
                 becket_host::Mode::Rpc => Mode::Rpc,
                 becket_host::Mode::Json => Mode::Json,

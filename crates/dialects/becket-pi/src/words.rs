@@ -105,7 +105,7 @@ impl<'a> ModelName<'a> {
     pub fn api(&self) -> &'static str {
         match self.provider {
             "anthropic" => "anthropic-messages",
-            "gemini" => "google-generative-ai",
+            "gemini" | "google" => "google-generative-ai",
             _ => "openai-completions",
         }
     }

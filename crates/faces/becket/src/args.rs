@@ -354,8 +354,9 @@ pub enum Command {
     },
     /// List models, with context window, longest answer, thinking, pictures and prices.
     ///
-    /// Lists the model that a run would use, those of extensions, and those that providers have listed. becket asks
-    /// providers with `--refresh`, or if `--provider` names one that has given no list yet.
+    /// Lists the model that a run would use, those of extensions, those that providers with a key have listed, and
+    /// until then those in becket's table of prices. becket asks providers with `--refresh`, or if `--provider` names
+    /// one that has given no list yet.
     Models(ModelsArgs),
     /// List the contexts, as `context list` does.
     #[command(hide = true)]

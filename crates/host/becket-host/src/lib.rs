@@ -9,7 +9,7 @@
 //! asks becket's hooks, `foreign_cli.rs` the command line of another agent's program, `session_files.rs` conversations
 //! as files of another system. `ui.rs` is the user's side of guests: what guests show and ask (`shown.rs`), and what
 //! they draw (`drawing.rs`); `question.rs` lists the possible answers to a question
-//! about a call. `conformance.rs` is a standard whose vectors becket can run against itself.
+//! about a call. `model_lists.rs` keeps what providers say of their models. `conformance.rs` is a standard whose vectors becket can run against itself.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
@@ -24,6 +24,7 @@ mod host;
 mod interactive;
 mod known_commands;
 mod lines;
+mod model_lists;
 mod options;
 mod place;
 mod question;
@@ -61,6 +62,7 @@ pub use interactive::{
 };
 pub use known_commands::{AskedAbout, KnownCommand, KnownCommands, SameCommand};
 pub use lines::{LineWriter, ReadLine, read_line};
+pub use model_lists::{ModelList, ModelLists, priced};
 pub use options::{API_KEY, GuestOptions, HostOption, NO_CONTEXT_FILES, OptionValue};
 pub use place::{GuestSearch, SettingsText};
 pub use question::{Choice, STORE, about_rule, rule_of};

@@ -34,7 +34,6 @@ pub mod hosts;
 pub mod import;
 pub mod lifetimes;
 pub mod loading;
-pub mod model_lists;
 pub mod model_relay;
 pub mod models;
 mod offered;

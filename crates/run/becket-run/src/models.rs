@@ -6,14 +6,13 @@ use std::sync::{Arc, Mutex};
 
 use becket_agent::CompactionSettings;
 use becket_agent::provider::Provider;
-use becket_host::{API_KEY, Interactive};
+use becket_host::{API_KEY, Interactive, ModelLists};
 use becket_providers::scripted::NAME as SCRIPTED;
 use becket_providers::{ProviderSettings, Secret, SelectError, facts_of, relay, select};
 use becket_system::{CliError, Exit, Surroundings};
 use becket_tools::Models;
 
 use crate::config::CompactionConfig;
-use crate::model_lists::ModelLists;
 use crate::model_relay::SOCKET_VARIABLE;
 use crate::options::RunOptions;
 use crate::setup::Setup;

@@ -7,13 +7,12 @@ use std::time::Duration;
 use becket_agent::provider::Provider;
 use becket_agent::session_handle::{ChosenModel, SessionHandle};
 use becket_events::ModelChoice;
-use becket_host::{Interactive, ListedModel};
+use becket_host::{Interactive, ListedModel, ModelList, ModelLists};
 use becket_providers::Prices;
 use becket_tools::Models;
 
 use crate::assemble::Assembled;
 use crate::config::CompactionConfig;
-use crate::model_lists::{ModelList, ModelLists};
 use crate::models::window;
 use crate::setup::Setup;
 

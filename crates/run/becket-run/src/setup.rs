@@ -10,7 +10,7 @@ use becket_agent::flocks::Flocks;
 use becket_agent::mail::MailSource;
 use becket_agent::vfs::Vfs;
 use becket_hooks::{OwnHook, Section, Witness, read_or_mistakes};
-use becket_host::{AgentFile, GuestOptions, GuestSearch, NO_CONTEXT_FILES, SettingsText};
+use becket_host::{AgentFile, GuestOptions, GuestSearch, ModelLists, NO_CONTEXT_FILES, SettingsText};
 #[cfg(feature = "index")]
 use becket_index::IndexFile;
 use becket_providers::{Prices, ProviderSettings, Timeouts, select};
@@ -23,7 +23,6 @@ use crate::config::{Config, Dollars, PermissionsConfig};
 use crate::context_settings::{ContextSettings, EnteredContext};
 use crate::guest_settings::{GuestSettings, take_keys};
 use crate::hosts::{FoundGuests, Hosts};
-use crate::model_lists::ModelLists;
 use crate::model_relay;
 use crate::options::{GivenBuffers, RunOptions};
 use crate::otel::{self};

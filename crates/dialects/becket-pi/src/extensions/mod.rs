@@ -57,7 +57,7 @@ use becket_agent::session_handle::SessionHandle;
 use becket_agent::tool::{BUILTIN, Tool};
 use becket_events::{ModelChoice, Profile};
 use becket_hooks::{Engine, Mark, Program};
-use becket_host::{Drawing, GivenFlag, Person, Unloaded};
+use becket_host::{Drawing, GivenFlag, ModelLists, Person, Unloaded};
 use becket_js::{
     Allowed, DefaultExport, Extension, HostError, HostModule, Kit, Limits, Outside, Prepared, Transformer,
 };
@@ -432,6 +432,8 @@ pub struct LoadSettings {
     pub environment: Arc<BTreeMap<OsString, OsString>>,
     /// Settings for becket's own provider clients.
     pub providers: ProviderSettings,
+    /// The lists of models that providers have given.
+    pub model_lists: ModelLists,
     pub mode: Mode,
     /// Whether the project is trusted.
     pub is_trusted: bool,
@@ -460,6 +462,7 @@ fn facts(settings: &LoadSettings) -> Facts {
         environment,
         mark,
         providers: settings.providers.clone(),
+        model_lists: settings.model_lists.clone(),
         mode: settings.mode,
         trusted: settings.is_trusted,
         keeps_sessions: settings.keeps_sessions,

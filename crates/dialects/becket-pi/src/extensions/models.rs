@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use becket_agent::provider::{Provider, ThinkingLevel};
-use becket_providers::{Price, of_family};
+use becket_agent::provider::{ModelFacts, Provider, ThinkingLevel};
+use becket_host::priced;
+use becket_providers::{Api, Price, address, api, of_family, provider_names, select};
 use serde_json::{Value, json};
 
 use super::provider_keys::model_can_be_had;
@@ -13,6 +14,9 @@ use crate::host_call::{ModelDefinition, ProviderDefinition};
 
 /// How many tokens an answer of a model can have by default.
 const USUAL_ANSWER: u64 = 16_384;
+
+/// How many tokens a model reads if nobody has said it; as in pi.
+const USUAL_WINDOW: u64 = 128_000;
 
 /// The model in use; `null` before there is a session.
 pub fn in_use(registry: &ExtensionRegistry) -> Value {
@@ -33,7 +37,7 @@ pub fn of_provider(registry: &ExtensionRegistry, provider: &dyn Provider, window
     model.unwrap_or_else(|| {
         let model = ModelName { provider: name, id };
         let address = provider.base_url().unwrap_or_default();
-        plain(registry, model, address, window)
+        plain(registry, model, address, facts_of(id, window))
     })
 }
 
@@ -44,8 +48,9 @@ pub fn context_window(registry: &ExtensionRegistry, provider: &str, id: &str) ->
     Some(model.context_window).filter(|window| *window > 0)
 }
 
-/// All models that are known by name: those that the session has used, and those of extensions. Their order does not
-/// depend on the one in use, so that cycling through them reaches all.
+/// All models that are known by name: those that the session has used, those of extensions, and those of the providers
+/// that becket's own clients serve. Their order does not depend on the one in use, so that cycling through them reaches
+/// all.
 pub fn all(registry: &ExtensionRegistry, available: bool) -> Vec<Value> {
     let is_there = |model: &Value| {
         model["provider"]
@@ -55,17 +60,58 @@ pub fn all(registry: &ExtensionRegistry, available: bool) -> Vec<Value> {
     let used = registry.session.config().models().unwrap_or_default().into_iter();
     let used = used.map(|(provider, window)| of_provider(registry, &*provider, window));
     let mut models: Vec<Value> = used.filter(is_there).collect();
+    let mut add = |model: Value| {
+        let is_known = |known: &Value| known["provider"] == model["provider"] && known["id"] == model["id"];
+        if !models.iter().any(is_known) {
+            models.push(model);
+        }
+    };
     for definition in registry.extensions.providers() {
         let usable = !available || definition.streams || model_can_be_had(registry, &definition);
-        for model in definition.models.iter().flatten().filter(|_| usable) {
-            let shown = shown(&definition, model);
-            let is_new = |known: &Value| known["provider"] == shown["provider"] && known["id"] == shown["id"];
-            if !models.iter().any(is_new) {
-                models.push(shown);
-            }
+        let of_extension = definition.models.iter().flatten().filter(|_| usable);
+        of_extension.for_each(|model| add(shown(&definition, model)));
+    }
+    let own = registry.own_models.get_or_init(|| of_own_clients(registry));
+    let own = own.iter().filter(|(_, usable)| *usable || !available);
+    let own = own.filter(|(model, _)| {
+        let provider = model["provider"].as_str().unwrap_or_default();
+        !registry.is_withdrawn(provider) && !lists_its_models(registry, provider)
+    });
+    own.for_each(|(model, _)| add(model.clone()));
+    models
+}
+
+/// The models of the providers that becket's own clients serve, each with whether it can be used: what a provider has
+/// listed when somebody asked it, else those whose prices becket knows.
+fn of_own_clients(registry: &ExtensionRegistry) -> Vec<(Value, bool)> {
+    let facts = &registry.facts;
+    let environment = |name: &str| facts.surroundings.variable(name);
+    let mut models = Vec::new();
+    for name in provider_names(&facts.providers) {
+        // Which of its models is named does not matter here.
+        let provider = select(Some(&format!("{name}/models")), &environment, &facts.providers).ok();
+        let Some(base_url) = address(&name, &environment, &facts.providers).map(String::from) else {
+            continue;
+        };
+        let known = provider
+            .as_ref()
+            .map(|provider| facts.model_lists.known(&**provider));
+        for offered in known.unwrap_or_else(|| priced(&base_url)) {
+            let model = ModelName {
+                provider: &name,
+                id: &offered.name,
+            };
+            let known = offered.facts.or(of_family(&offered.name));
+            models.push((plain(registry, model, &base_url, known), provider.is_some()));
         }
     }
     models
+}
+
+/// Whether an extension says which models a provider has.
+fn lists_its_models(registry: &ExtensionRegistry, provider: &str) -> bool {
+    let definition = registry.extensions.provider(provider);
+    definition.is_some_and(|definition| definition.models.is_some())
 }
 
 /// A model that the session has used.
@@ -95,23 +141,27 @@ pub fn find(
 }
 
 fn believed(registry: &ExtensionRegistry, provider: &str, id: &str, available: bool) -> Option<Value> {
-    let has_list = registry
-        .extensions
-        .provider(provider)
-        .is_some_and(|definition| definition.models.is_some());
-    if has_list || registry.is_withdrawn(provider) {
+    if lists_its_models(registry, provider) || registry.is_withdrawn(provider) {
         return None;
     }
     let facts = &registry.facts;
     let environment = |name: &str| facts.surroundings.variable(name);
-    let address = becket_providers::address(provider, &environment, &facts.providers)?;
+    let address = address(provider, &environment, &facts.providers)?;
     if available && !becket_providers::has_key(provider, &environment, &facts.providers) {
         return None;
     }
     let in_use = || registry.session.context_usage().map_or(0, |usage| usage.window);
     let window = of_family(id).context_window.unwrap_or_else(in_use);
     let model = ModelName { provider, id };
-    Some(plain(registry, model, address.as_str(), window))
+    Some(plain(registry, model, address.as_str(), facts_of(id, window)))
+}
+
+/// What becket's table says about a model, with the window that counts.
+fn facts_of(id: &str, window: u64) -> ModelFacts {
+    ModelFacts {
+        context_window: Some(window),
+        ..of_family(id)
+    }
 }
 
 /// The thinking levels that the model in use has. Only models of extensions say so; any other takes all.
@@ -148,10 +198,9 @@ fn levels_of(model: &ModelDefinition) -> Vec<ThinkingLevel> {
     ThinkingLevel::ALL.iter().filter(has).copied().collect()
 }
 
-/// A model that no extension describes: its name and address, and what becket's tables say about such models. Without a
-/// price its cost is 0, as pi has it for models of which it knows none.
-fn plain(registry: &ExtensionRegistry, model: ModelName<'_>, base_url: &str, window: u64) -> Value {
-    let facts = of_family(model.id);
+/// A model that no extension describes: its name and address, and what is known about it. Without a price its cost is
+/// 0, as pi has it for models of which it knows none.
+fn plain(registry: &ExtensionRegistry, model: ModelName<'_>, base_url: &str, facts: ModelFacts) -> Value {
     let prices = &registry.facts.providers.prices;
     let price = prices.at(model.provider, model.id, Some(base_url));
     let cost = |of: fn(&Price) -> f64| number(price.as_ref().map_or(0.0, of));
@@ -162,7 +211,7 @@ fn plain(registry: &ExtensionRegistry, model: ModelName<'_>, base_url: &str, win
     json!({
         "id": model.id,
         "name": model.id,
-        "api": model.api(),
+        "api": api_name(api(model.provider, model.id, &registry.facts.providers)),
         "provider": model.provider,
         "baseUrl": base_url,
         "reasoning": facts.thinks == Some(true),
@@ -173,9 +222,19 @@ fn plain(registry: &ExtensionRegistry, model: ModelName<'_>, base_url: &str, win
             "cacheRead": cost(|price| price.cache_read.unwrap_or(price.input)),
             "cacheWrite": cost(|price| price.cache_write.unwrap_or(price.input)),
         },
-        "contextWindow": window,
+        "contextWindow": facts.context_window.unwrap_or(USUAL_WINDOW),
         "maxTokens": facts.max_tokens.unwrap_or(USUAL_ANSWER),
     })
+}
+
+/// pi's name for an interface.
+fn api_name(api: Api) -> &'static str {
+    match api {
+        Api::OpenAi => "openai-completions",
+        Api::Anthropic => "anthropic-messages",
+        Api::Responses => "openai-responses",
+        Api::Gemini => "google-generative-ai",
+    }
 }
 
 /// A number as JavaScript writes it: a whole one without a point.

@@ -16,7 +16,7 @@ use becket_agent::session_handle::SessionHandle;
 use becket_agent::store::Store;
 use becket_events::{EventId, Profile};
 use becket_hooks::{Cause, DispatchTrace, Engine, Failure, HandlerRun, LaneKind, Mark};
-use becket_host::{Failed, GivenFlag, Person, ToolChoice, Ui};
+use becket_host::{Failed, GivenFlag, ModelLists, Person, ToolChoice, Ui};
 use becket_js::{Extension, Kit, Report, Reporter};
 use becket_providers::ProviderSettings;
 use becket_screen::Screen;
@@ -58,6 +58,8 @@ pub struct ExtensionRegistry {
     pub input_listeners: InputListeners,
     /// Whether an extension has asked for the file of the session.
     pub session_file: AtomicBool,
+    /// The models of becket's own clients, each with whether it can be used, once somebody has asked for them.
+    pub own_models: OnceLock<Vec<(Value, bool)>>,
     /// Picks the tools with which a session begins, if the command line names some.
     pub tool_choice: OnceLock<Box<dyn ToolChoice>>,
     state: Mutex<RegistryState>,
@@ -73,6 +75,8 @@ pub struct Facts {
     pub mark: Mark,
     /// Settings for becket's own provider clients.
     pub providers: ProviderSettings,
+    /// The lists of models that providers have given.
+    pub model_lists: ModelLists,
     /// The mode of the program, under pi's names.
     pub mode: Mode,
     /// Whether the project is trusted.
@@ -156,6 +160,7 @@ impl ExtensionRegistry {
             components: Components::default(),
             input_listeners: InputListeners::default(),
             session_file: AtomicBool::new(false),
+            own_models: OnceLock::new(),
             tool_choice: OnceLock::new(),
             state: Mutex::default(),
         }

@@ -2,7 +2,7 @@
 // gets a word in its place that says so. Requests that go through the program (`complete`) need no key.
 
 import { ask, askUntil, inSession, room } from "pi:host";
-import { registered, registeredNames, registerProvider, unregisterProvider } from "pi:providers";
+import { found, native, registered, registeredNames, registerProvider, unregisterProvider } from "pi:providers";
 
 type Model = { provider: string; id: string; [name: string]: unknown };
 
@@ -31,6 +31,26 @@ export async function complete(model: Model, context: unknown, options: any = {}
     return askUntil(signal, (id) => ({ model_complete: { id, model, context, options: wanted, by: own } }));
 }
 
+const ofType = (type: string, provider: string | undefined, available: boolean): Model[] =>
+    type === "chat" ? models(available).filter((model) => provider === undefined || model.provider === provider) : [];
+
+/** A provider that has models, as pi's packages describe one. */
+function providerOf(id: string): unknown {
+    const known = models(false).filter((model) => model.provider === id);
+    if (known.length === 0) return undefined;
+    const { stream, streamSimple } = modelRegistry;
+    return { id, name: id, baseUrl: known[0].baseUrl, auth: {}, getModels: () => known, stream, streamSimple };
+}
+
+/** What requests to a provider carry. The program's keys stay with it; what an extension finds itself is its own. */
+async function authOf(id: string): Promise<unknown> {
+    const own = native(id);
+    if (own?.auth?.apiKey !== undefined) return found(own);
+    if (!isUsable(id)) return undefined;
+    const { baseUrl, headers = {} }: any = registered(id) ?? providerOf(id) ?? {};
+    return { auth: { apiKey: KEPT, headers, baseUrl } };
+}
+
 export const modelRegistry: Record<string, unknown> = {
     getAll: () => models(false),
     getAvailable: () => models(true),
@@ -38,6 +58,15 @@ export const modelRegistry: Record<string, unknown> = {
     hasConfiguredAuth: (model: Model) => isUsable(model.provider, model.id),
     getProviderAuthStatus: (provider: string) => ({ configured: isUsable(provider) }),
     getProviderDisplayName: (provider: string) => provider,
+    getProvider: (provider: string) => native(provider) ?? providerOf(provider),
+    getRegisteredNativeProvider: (provider: string) => native(provider),
+    getProviderAuth: authOf,
+    // All models that becket knows answer in words.
+    getModelsOfType: (type: string, provider?: string) => ofType(type, provider, false),
+    getAvailableOfType: async (type: string, provider?: string) => ofType(type, provider, true),
+    getModelOfType: (type: string, provider: string, id: string) =>
+        type === "chat" ? find(provider, id) : undefined,
+    findOfType: (type: string, provider: string, id: string) => (type === "chat" ? find(provider, id) : undefined),
     isUsingOAuth: () => false,
     getApiKey: async (model: Model) => (isUsable(model.provider, model.id) ? KEPT : undefined),
     getApiKeyForProvider: async (provider: string) => (isUsable(provider) ? KEPT : undefined),

@@ -6,6 +6,8 @@ import { ask, askLater, messageOf, mustBe, notOver, report, serve } from "pi:hos
 type Config = Record<string, any>;
 
 const providers = new Map<string, Config>();
+/** Providers that were given as a whole, as newer versions take them. */
+const natives = new Map<string, Config>();
 const streams = new Map<number, AbortController>();
 
 /** What pi's providers can do besides, and becket's cannot. */
@@ -17,7 +19,9 @@ export function registerProvider(name: string | Config, config: Config): void {
     if (typeof name === "object" && name !== null) {
         mustBe("string", name.id, "registerProvider: the id of the provider");
         providers.delete(name.id);
-        return registerProvider(name.id, configOf(name));
+        registerProvider(name.id, configOf(name));
+        natives.set(name.id, name);
+        return;
     }
     mustBe("string", name, "registerProvider: the name");
     const said = Object.entries(config ?? {}).filter(([, value]) => value !== undefined);
@@ -55,24 +59,32 @@ function configOf(provider: Config): Config {
         // The program asks for no key: the provider has ways of its own.
         apiKey: "none",
         streamSimple: async (model: any, context: any, options: any) => {
-            const found = await resolved(provider, options?.signal);
-            const baseUrl = found?.baseUrl ?? model.baseUrl ?? provider.baseUrl;
-            const all = { ...headers, ...found?.headers, ...options?.headers };
-            const given = { ...options, apiKey: found?.apiKey, headers: all };
+            const known = await resolved(provider, options?.signal);
+            const baseUrl = known?.baseUrl ?? model.baseUrl ?? provider.baseUrl;
+            const all = { ...headers, ...known?.headers, ...options?.headers };
+            const given = { ...options, apiKey: known?.apiKey, headers: all };
             return provider.streamSimple({ ...model, baseUrl }, context, given);
         },
     };
 }
 
-/** What a whole provider finds about its key. */
-async function resolved({ id, auth }: Config, signal = new AbortController().signal): Promise<any> {
-    if (auth?.apiKey === undefined) return undefined;
+/** What a whole provider finds about its key by itself. */
+export async function found({ auth }: Config, signal = new AbortController().signal): Promise<any> {
     const { env } = (globalThis as any).process;
     const ctx = { env: async (name: string) => env[name], fileExists: async () => false };
-    const found = await auth.apiKey.resolve({ ctx, credential: undefined, signal });
-    if (found === undefined) throw new Error(`No API key found for ${id}`);
-    return found.auth;
+    return auth.apiKey.resolve({ ctx, credential: undefined, signal });
 }
+
+/** What a whole provider needs for a request. */
+async function resolved(provider: Config, signal?: AbortSignal): Promise<any> {
+    if (provider.auth?.apiKey === undefined) return undefined;
+    const known = await found(provider, signal);
+    if (known === undefined) throw new Error(`No API key found for ${provider.id}`);
+    return known.auth;
+}
+
+/** A whole provider that this extension has registered. */
+export const native = (name: string): Config | undefined => natives.get(name);
 
 /** A provider as this extension has registered it. */
 export const registered = (name: string): Config | undefined => providers.get(name);
@@ -83,6 +95,7 @@ export const registeredNames = (): string[] => [...providers.keys()];
 export function unregisterProvider(name: string): void {
     notOver();
     providers.delete(name);
+    natives.delete(name);
     ask({ unregister_provider: { name } });
 }
 

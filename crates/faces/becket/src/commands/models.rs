@@ -6,9 +6,8 @@ use std::time::Duration;
 
 use becket_agent::provider::{ModelFacts, Provider};
 use becket_face_kit::listening;
-use becket_host::ListedModel;
+use becket_host::{ListedModel, ModelList};
 use becket_providers::{PRICES_OF, Price, Prices, of_family, provider_names, select};
-use becket_run::model_lists::ModelList;
 use becket_run::setup::Setup;
 use becket_system::moments::moment_in_words;
 use becket_system::{CliError, Exit, Surroundings, harmless};
@@ -119,7 +118,7 @@ async fn lists(
             surroundings.remark(&error.message);
             None
         });
-        lists.extend(asked.or_else(|| kept.of(&*provider)));
+        lists.push(asked.unwrap_or_else(|| ModelList::now(&*provider, kept.known(&*provider))));
     }
     Ok(lists)
 }

@@ -62,6 +62,21 @@ fn a_provider_is_asked_once_and_again_when_that_is_wanted() {
 }
 
 #[test]
+fn models_with_a_price_are_known_before_anybody_is_asked() {
+    let room = room().with("ANTHROPIC_API_KEY", "k-123456789");
+    let models = room.run(["--json", "models"]).ended_with(0).events();
+    let claude = named(&models, "claude-opus-4-1");
+    assert_eq!(
+        (&claude["provider"], &claude["price"]["output"]),
+        (&json!("anthropic"), &json!(75.0))
+    );
+    assert!(
+        !models.iter().any(|model| model["provider"] == "gemini"),
+        "there is no key: {models:?}"
+    );
+}
+
+#[test]
 fn settings_go_before_lists_and_lists_drive_compaction() {
     let server = ModelServer::answering(|_| list());
     let room = at(&server);

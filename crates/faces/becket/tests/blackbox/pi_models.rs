@@ -2,7 +2,7 @@
 //! providers that extensions bring.
 
 use serde_json::{Value, json};
-use testkit::{AnthropicStream, ModelServer, OpenAiStream, Response, Room};
+use testkit::{AnthropicStream, ModelServer, OpenAiStream, Response, Room, Wire};
 
 use crate::pi_extensions::{one_call, run_with};
 use crate::plugins::result;
@@ -34,6 +34,117 @@ fn named<'a>(events: &'a [Value], name: &str) -> Vec<&'a Value> {
 }
 
 const ABOUT_ANSWERS: &[&str] = &["message_start", "message_end", "turn_end", "agent_end"];
+
+// ---------------------------------------------------------------- the list
+
+const LISTER: &str = r#"
+    export default (pi: any) => pi.registerCommand("models", {
+        handler: async (_args: string, ctx: any) => {
+            const of = (models: any[], provider: string) =>
+                models.filter((model) => model.provider === provider).map((model) => model.id);
+            const { modelRegistry } = ctx;
+            const all = modelRegistry.getAll(), usable = modelRegistry.getAvailable();
+            const gpt = modelRegistry.find("openai", "gpt-4.1");
+            console.error(JSON.stringify({
+                mine: of(usable, "openai"), known: of(all, "anthropic").includes("claude-sonnet-4-5"),
+                unusable: of(usable, "anthropic").length, google: of(all, "google").length > 0,
+                gpt: [gpt.contextWindow, gpt.cost.output, gpt.api], groq: modelRegistry.find("groq", "x")?.baseUrl,
+                typed: modelRegistry.getModelsOfType("image").length, status: await modelRegistry.getProviderAuth("openai"),
+                provider: modelRegistry.getProvider("openai")?.getModels().length === of(all, "openai").length,
+                none: await modelRegistry.getProviderAuth("anthropic") === undefined,
+            }));
+        },
+    });"#;
+
+/// The models of an extension's list are those that becket knows: of its own table, and of what providers have listed.
+#[test]
+fn an_extension_sees_the_known_models_of_every_provider() {
+    let server = ModelServer::answering(|_| {
+        Response::json(
+            200,
+            &json!({"data": [{"id": "gpt-4.1"}, {"id": "own-1", "context_length": 9_000}]}),
+        )
+    });
+    let room = room()
+        .with("OPENAI_API_KEY", "k-123456789")
+        .with("OPENAI_BASE_URL", &server.url());
+    room.write("lister.ts", LISTER);
+    let listed = || {
+        let run = room.run(["-e", "lister.ts", "--model", "openai/gpt-4.1", "/models"]);
+        let line = run.ended_with(0).stderr;
+        let (_, json) = line.split_once('{').expect("an object");
+        let (json, _) = json.split_once('\n').expect("a line");
+        serde_json::from_str::<Value>(&format!("{{{json}")).expect("JSON")
+    };
+    let before = listed();
+    assert_eq!(
+        before["mine"],
+        json!(["gpt-4.1"]),
+        "nobody has asked that address: {before}"
+    );
+    assert_eq!(
+        (&before["known"], &before["unusable"], &before["google"]),
+        (&json!(true), &json!(0), &json!(true)),
+        "{before}"
+    );
+    assert_eq!(before["groq"], "https://api.groq.com/openai/v1");
+    room.run(["models", "--provider", "openai"]).ended_with(0);
+    let after = listed();
+    assert_eq!(after["mine"], json!(["gpt-4.1", "own-1"]), "{after}");
+    assert_eq!(
+        (&after["typed"], &after["provider"], &after["none"]),
+        (&json!(0), &json!(true), &json!(true))
+    );
+    assert_eq!(after["status"]["auth"]["apiKey"], "kept-by-becket", "{after}");
+    let words = [
+        "pi",
+        "-e",
+        "lister.ts",
+        "--model",
+        "openai/gpt-4.1",
+        "--list-models",
+        "own",
+    ];
+    room.run(words).ended_with(0).said("own-1").said("9K");
+}
+
+/// Services that pi knows by name need no entry in the settings.
+#[test]
+fn providers_that_pi_names_are_known() {
+    for (provider, service, key) in [
+        ("google", "GEMINI", "GEMINI_API_KEY"),
+        ("groq", "GROQ", "GROQ_API_KEY"),
+        ("mistral", "MISTRAL", "MISTRAL_API_KEY"),
+    ] {
+        let wire = if provider == "google" {
+            Wire::Gemini
+        } else {
+            Wire::Chat
+        };
+        let server = ModelServer::answering(move |_| Response::events(wire.text("hello")));
+        let words = ["pi", "--provider", provider, "--model", "m", "-p", "Hi"];
+        room().run(words).ended_with(1).complained(&format!("Set {key}"));
+        let room = room()
+            .with(key, "k-123456789")
+            .with(&format!("{service}_BASE_URL"), &server.url());
+        room.run(words).ended_with(0).said("hello");
+        let request = server.only_request();
+        let sent = format!(
+            "{:?}",
+            request
+                .header("authorization")
+                .or(request.header("x-goog-api-key"))
+        );
+        assert!(sent.contains("k-123456789"), "{provider}: {sent}");
+        let shown = room
+            .run(["--yes", "--model", "rehearsal", "Run: env"])
+            .ended_with(0);
+        assert!(
+            !format!("{shown:?}").contains("k-123456789"),
+            "{provider}: {shown:#?}"
+        );
+    }
+}
 
 // ---------------------------------------------------------------- answers
 

@@ -43,7 +43,10 @@ pub const PROOFS: &[Proof] = &[
             ctx.modelRegistry.unregisterVirtualModel",
         tells: "pi.getSettings pi.getMcpServers ctx.sessionManager.buildContextEntries ctx.modelRegistry.stream
             ctx.modelRegistry.streamSimple ctx.modelRegistry.getRegisteredProviderConfig
-            ctx.modelRegistry.getRegisteredProviderIds ctx.modelRegistry.authStorage",
+            ctx.modelRegistry.getRegisteredProviderIds ctx.modelRegistry.authStorage ctx.modelRegistry.getProvider
+            ctx.modelRegistry.getProviderAuth ctx.modelRegistry.getRegisteredNativeProvider
+            ctx.modelRegistry.findOfType ctx.modelRegistry.getModelOfType ctx.modelRegistry.getModelsOfType
+            ctx.modelRegistry.getAvailableOfType",
         ..NOTHING
     },
     Proof {

@@ -244,6 +244,11 @@ pub fn what_there_is_to_work_with_is_shown(stage: &Stage) {
             "servers then: none\n",
             "own models: 1 of batch\n",
             "own models then: 0\n",
+            "requests carry: kept-by-becket\n",
+            "its provider's models: 1\n",
+            "found: true and true\n",
+            "chat models: 1, 1 can be used\n",
+            "as a whole: Echo\n",
             "the model sees 2 entries and a system prompt\n",
             "there is a key: true\n",
             "one word: yes\n",
@@ -296,10 +301,20 @@ pub fn the_models_are_inspected(stage: &Stage) {
             "logged in: false\n",
             "its key: {\"configured\":true}\n",
             "thinks: off\n",
-            "models: 1, 1 can be used\n",
+            ", 1 can be used\n",
             "chosen from: all\n",
             "problems: none",
         ],
+    );
+    let count = run
+        .stderr
+        .split("models: ")
+        .nth(1)
+        .and_then(|rest| rest.split(',').next());
+    let count: usize = count.and_then(|count| count.parse().ok()).expect("a number");
+    assert!(
+        count > 20,
+        "the models of other providers are known, too: {run:#?}"
     );
 }
 

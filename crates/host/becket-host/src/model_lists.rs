@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use becket_agent::Pricing;
 use becket_agent::provider::{ModelFacts, OfferedModel, Provider};
-use becket_providers::{Price, Prices};
+use becket_providers::{Price, Prices, priced_models};
 use becket_system::moments::now;
 use serde::{Deserialize, Serialize};
 
@@ -39,6 +39,15 @@ impl ModelList {
     }
 }
 
+/// The models whose prices becket knows at an address.
+pub fn priced(address: &str) -> Vec<OfferedModel> {
+    let named = |model: &str| OfferedModel {
+        name: model.to_owned(),
+        ..OfferedModel::default()
+    };
+    priced_models(address).map(named).collect()
+}
+
 impl ModelLists {
     /// The lists in a cache folder.
     pub fn new(cache: &Path) -> Self {
@@ -62,6 +71,12 @@ impl ModelLists {
         texts
             .filter_map(|text| serde_json::from_str(&text).ok())
             .collect()
+    }
+
+    /// The models of a provider: those that it has listed, else those whose prices becket knows at its address.
+    pub fn known(&self, provider: &dyn Provider) -> Vec<OfferedModel> {
+        let listed = self.of(provider).map(|list| list.models);
+        listed.unwrap_or_else(|| priced(provider.base_url().unwrap_or_default()))
     }
 
     /// What a model's provider has said about it.
