@@ -3,9 +3,9 @@
 //! Integers that a double cannot hold have no canonical form, so a context with one has no identity. Integers beyond 64
 //! bits never come this far: `serde_json` would read them as doubles, so [`read_exactly`] looks at the text.
 
-use std::fmt::Write;
+use std::fmt::{Display, Write};
 
-use ring::digest::{SHA256, digest};
+use ring::digest::{Context, SHA256};
 use serde_json::{Map, Number, Value};
 
 use crate::point::{CORE, Member, Point};
@@ -35,35 +35,78 @@ impl NotCanonical {
     }
 }
 
+/// Hashes text piece by piece. Contexts can be long, and a text of the whole would cost more than to write it.
+struct Hasher {
+    pending: String,
+    context: Context,
+}
+
+/// How many bytes are hashed at once.
+const PIECE: usize = 16 * 1024;
+
+impl Write for Hasher {
+    fn write_str(&mut self, text: &str) -> std::fmt::Result {
+        self.pending.push_str(text);
+        if self.pending.len() >= PIECE {
+            self.hash_pending();
+        }
+        Ok(())
+    }
+}
+
+impl Hasher {
+    fn new() -> Self {
+        Self {
+            pending: String::with_capacity(2 * PIECE),
+            // Hashing is most of the cost, and ring takes half of sha2's time on processors without instructions for it.
+            context: Context::new(&SHA256),
+        }
+    }
+
+    fn hash_pending(&mut self) {
+        self.context.update(self.pending.as_bytes());
+        self.pending.clear();
+    }
+
+    /// The hash as an identity.
+    fn identity(mut self) -> String {
+        self.hash_pending();
+        let mut identity = String::from("sha256:");
+        for byte in self.context.finish().as_ref() {
+            let _ = write!(identity, "{byte:02x}");
+        }
+        identity
+    }
+}
+
 /// The identity of a context at a point.
 pub fn identity(point: Point, context: &Map<String, Value>) -> Result<String, NotCanonical> {
-    let mut text = String::new();
+    let mut hasher = Hasher::new();
+    let text: &mut dyn Write = &mut hasher;
     let mut members: Vec<&Member> = CORE.iter().chain(point.members()).collect();
     members.sort_by_key(|(name, _)| *name);
     let present = members.into_iter().filter_map(|(name, keys)| {
         let value = context.get(*name)?;
         Some((*name, value, *keys))
     });
-    text.push('{');
+    put(text, "{");
     for (index, (name, value, keys)) in present.enumerate() {
-        if index > 0 {
-            text.push(',');
-        }
-        let _ = write!(text, "\"{name}\":");
+        let comma = if index > 0 { "," } else { "" };
+        put(text, format_args!("{comma}\"{name}\":"));
         match (keys, value) {
             (Some(keys), Value::Object(map)) => {
-                write_object(&mut text, map, |key| keys.contains(&key), 2)?;
+                write_object(text, map, &|key| keys.contains(&key), 2)?;
             }
-            _ => write_value(&mut text, value, 2)?,
+            _ => write_value(text, value, 2)?,
         }
     }
-    text.push('}');
-    let mut identity = String::from("sha256:");
-    // Hashing is most of the cost, and ring takes half of sha2's time on processors without instructions for it.
-    for byte in digest(&SHA256, text.as_bytes()).as_ref() {
-        let _ = write!(identity, "{byte:02x}");
-    }
-    Ok(identity)
+    put(text, "}");
+    Ok(hasher.identity())
+}
+
+/// Writes to memory, which cannot fail.
+fn put(text: &mut dyn Write, piece: impl Display) {
+    let _ = write!(text, "{piece}");
 }
 
 /// A value as canonical JSON.
@@ -118,58 +161,52 @@ fn end_of_string(text: &str) -> usize {
     text.len()
 }
 
-fn write_value(text: &mut String, value: &Value, depth: usize) -> Result<(), NotCanonical> {
+fn write_value(text: &mut dyn Write, value: &Value, depth: usize) -> Result<(), NotCanonical> {
     if depth > DEEPEST {
         return Err(NotCanonical::Depth);
     }
     match value {
         // `serde_json` escapes exactly what the canonical form escapes, in the same way.
-        Value::Null | Value::Bool(_) | Value::String(_) => {
-            let _ = write!(text, "{value}");
-        }
+        Value::Null | Value::Bool(_) | Value::String(_) => put(text, value),
         Value::Number(number) => write_number(text, number)?,
         Value::Array(items) => {
-            text.push('[');
+            put(text, "[");
             for (index, item) in items.iter().enumerate() {
                 if index > 0 {
-                    text.push(',');
+                    put(text, ",");
                 }
                 write_value(text, item, depth + 1)?;
             }
-            text.push(']');
+            put(text, "]");
         }
-        Value::Object(map) => write_object(text, map, |_| true, depth)?,
+        Value::Object(map) => write_object(text, map, &|_| true, depth)?,
     }
     Ok(())
 }
 
 /// Keys stand in the order of their UTF-16 code units, which is not that of their characters.
 fn write_object(
-    text: &mut String,
+    text: &mut dyn Write,
     map: &Map<String, Value>,
-    is_kept: impl Fn(&str) -> bool,
+    is_kept: &dyn Fn(&str) -> bool,
     depth: usize,
 ) -> Result<(), NotCanonical> {
     let mut members: Vec<(&String, &Value)> = map.iter().filter(|(key, _)| is_kept(key)).collect();
     members.sort_by(|(one, _), (two, _)| one.encode_utf16().cmp(two.encode_utf16()));
-    text.push('{');
+    put(text, "{");
     for (index, (key, value)) in members.into_iter().enumerate() {
-        if index > 0 {
-            text.push(',');
-        }
-        let _ = write!(text, "{}:", Value::from(key.as_str()));
+        let comma = if index > 0 { "," } else { "" };
+        put(text, format_args!("{comma}{}:", Value::from(key.as_str())));
         write_value(text, value, depth + 1)?;
     }
-    text.push('}');
+    put(text, "}");
     Ok(())
 }
 
-fn write_number(text: &mut String, number: &Number) -> Result<(), NotCanonical> {
+fn write_number(text: &mut dyn Write, number: &Number) -> Result<(), NotCanonical> {
     let is_safe = |size: u64| size <= LARGEST_INTEGER;
     match (number.as_i64(), number.as_u64(), number.as_f64()) {
-        (Some(integer), ..) if is_safe(integer.unsigned_abs()) => {
-            let _ = write!(text, "{integer}");
-        }
+        (Some(integer), ..) if is_safe(integer.unsigned_abs()) => put(text, integer),
         (Some(_), ..) | (_, Some(_), _) => return Err(NotCanonical::Integer),
         (None, None, Some(double)) => write_double(text, double),
         (None, None, None) => return Err(NotCanonical::Integer),
@@ -179,10 +216,9 @@ fn write_number(text: &mut String, number: &Number) -> Result<(), NotCanonical> 
 
 /// A double as JavaScript writes it: the shortest digits that read back as the same number, with an exponent only for
 /// very large and very small ones.
-fn write_double(text: &mut String, double: f64) {
+fn write_double(text: &mut dyn Write, double: f64) {
     if double == 0.0 {
-        text.push('0');
-        return;
+        return put(text, "0");
     }
     let scientific = format!("{:e}", double.abs());
     let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
@@ -191,22 +227,20 @@ fn write_double(text: &mut String, double: f64) {
     // The decimal point stands behind this many digits.
     let point = exponent.parse::<i32>().unwrap_or_default() + 1;
     if double < 0.0 {
-        text.push('-');
+        put(text, "-");
     }
     let zeros = |count: i32| "0".repeat(count.max(0) as usize);
     match point {
-        _ if count <= point && point <= 21 => text.push_str(&(digits + &zeros(point - count))),
+        _ if count <= point && point <= 21 => put(text, digits + &zeros(point - count)),
         1..=21 => {
             let (whole, rest) = digits.split_at(point as usize);
-            let _ = write!(text, "{whole}.{rest}");
+            put(text, format_args!("{whole}.{rest}"));
         }
-        -5..=0 => {
-            let _ = write!(text, "0.{}{digits}", zeros(-point));
-        }
+        -5..=0 => put(text, format_args!("0.{}{digits}", zeros(-point))),
         _ => {
             let (first, rest) = digits.split_at(1);
             let dot = if rest.is_empty() { "" } else { "." };
-            let _ = write!(text, "{first}{dot}{rest}e{:+}", point - 1);
+            put(text, format_args!("{first}{dot}{rest}e{:+}", point - 1));
         }
     }
 }
