@@ -8,8 +8,9 @@
 //! `client.rs` a program that has started becket and `lines.rs` the lines between them, `bridge.rs` another agent that
 //! asks becket's hooks, `foreign_cli.rs` the command line of another agent's program, `session_files.rs` conversations
 //! as files of another system. `ui.rs` is the user's side of guests: what guests show and ask (`shown.rs`), and what
-//! they draw (`drawing.rs`); `question.rs` lists the possible answers to a question
-//! about a call. `model_lists.rs` keeps what providers say of their models. `conformance.rs` is a standard whose vectors becket can run against itself.
+//! they draw (`drawing.rs`); `question.rs` lists the possible answers to a question about a call. `model_lists.rs`
+//! keeps what providers say of their models. `conformance.rs` is a standard whose vectors becket can run against
+//! itself.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 

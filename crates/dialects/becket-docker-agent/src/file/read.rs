@@ -579,6 +579,16 @@ fn put_together(
     Some(model)
 }
 
+/// The interface of a provider of this kind, with what its `api_type` says.
+fn interface_of(kind: Option<&str>, api_type: Option<&Spanned<String>>) -> Option<Interface> {
+    let speaks = api_type.map(|named| named.value.as_str());
+    Some(match kind? {
+        "anthropic" => Interface::Anthropic,
+        _ if speaks == Some(RESPONSES) => Interface::Responses,
+        _ => Interface::OpenAi,
+    })
+}
+
 fn described(
     reader: &Reader<'_>,
     name: &str,
@@ -602,16 +612,7 @@ fn described(
     let known = COMPATIBLE
         .iter()
         .find(|(name, ..)| *name == settings.provider.as_deref().unwrap_or(&provider));
-    let speaks = settings
-        .api_type
-        .as_ref()
-        .map(|interface| interface.value.as_str());
-    let interface = match kind.or(known.map(|_| "openai")) {
-        None => None,
-        Some("anthropic") => Some(Interface::Anthropic),
-        Some(_) if speaks == Some(RESPONSES) => Some(Interface::Responses),
-        Some(_) => Some(Interface::OpenAi),
-    };
+    let interface = interface_of(kind.or(known.map(|_| "openai")), settings.api_type.as_ref());
     let usual_key = match interface {
         Some(Interface::Anthropic) => Some("ANTHROPIC_API_KEY"),
         Some(_) if settings.provider.as_deref() == Some("openai") => Some("OPENAI_API_KEY"),

@@ -49,7 +49,8 @@ const LISTER: &str = r#"
                 mine: of(usable, "openai"), known: of(all, "anthropic").includes("claude-sonnet-4-5"),
                 unusable: of(usable, "anthropic").length, google: of(all, "google").length > 0,
                 gpt: [gpt.contextWindow, gpt.cost.output, gpt.api], groq: modelRegistry.find("groq", "x")?.baseUrl,
-                typed: modelRegistry.getModelsOfType("image").length, status: await modelRegistry.getProviderAuth("openai"),
+                typed: modelRegistry.getModelsOfType("image").length,
+                status: await modelRegistry.getProviderAuth("openai"),
                 provider: modelRegistry.getProvider("openai")?.getModels().length === of(all, "openai").length,
                 none: await modelRegistry.getProviderAuth("anthropic") === undefined,
             }));
