@@ -43,10 +43,9 @@ use std::time::Instant;
 
 use becket_events::{
     ApprovalDecided, ApprovalDecidedPayload, ApprovalDecision, ApprovalSource, Attention, AttentionPayload,
-    AttentionReason, Effect, Operation, OperationKind, PermissionMode, PermissionRequest,
-    PermissionRequestPayload, PreFileRead, PreFileReadPayload, PreFileWrite, PreFileWritePayload, PreShell,
-    PreShellPayload, PreTool, PreToolPayload, PreVfsWrite, PreVfsWritePayload, SessionRule, Strictest,
-    Verdict,
+    AttentionReason, Effect, Operation, OperationKind, PermissionRequest, PermissionRequestPayload,
+    PreFileRead, PreFileReadPayload, PreFileWrite, PreFileWritePayload, PreShell, PreShellPayload, PreTool,
+    PreToolPayload, PreVfsWrite, PreVfsWritePayload, SessionRule, Strictest, Verdict,
 };
 use serde_json::{Map, Value};
 
@@ -932,7 +931,7 @@ impl Gate {
                 return Decision::deny(ApprovalSource::RequestHook, reason).by(handlers);
             }
             Some(Verdict::Allow) if allows => {
-                self.take_mode(reply.mode.get());
+                self.settings.mode.take_from_hook(reply.mode.get());
                 let rewritten = reply.arguments.get().filter(|new| *new != call.arguments);
                 return Decision {
                     rewritten,
@@ -950,18 +949,17 @@ impl Gate {
         if self.settings.mode.answers_yes() && !wanted.insists {
             return Decision::allow(ApprovalSource::Yes).by(wanted.handlers);
         }
-        let spec = applicant.spec();
         let question = Question {
             agent: asking_agent(hooks),
             tool_call_id: Some(applicant.tool_call_id.to_owned()),
-            tool_name: spec.own_name.clone(),
-            operation: spec.operation,
-            source: Some(spec.source.clone()).filter(|source| source != BUILTIN),
+            tool_name: applicant.spec().own_name.clone(),
+            operation: applicant.spec().operation,
+            source: Some(applicant.spec().source.clone()).filter(|source| source != BUILTIN),
             arguments: call.arguments.clone(),
             reason: wanted.reason,
             handlers: wanted.handlers,
             metadata: with_place(&self.in_mode(), call, reply.metadata.0),
-            offer: wanted.spared.then(|| self.offer(spec, call)),
+            offer: wanted.spared.then(|| self.offer(applicant.spec(), call)),
             target: shown_target(&self.directory, call),
             preview: preview(applicant, call).await,
             has_changed: false,
@@ -972,12 +970,6 @@ impl Gate {
             is_repeatable: wanted.spared,
         });
         self.ask_person(hooks, question, wanted.insists, asked).await
-    }
-
-    /// Takes the permission mode for later calls that a hook has set. Only the user can agree to everything at once.
-    fn take_mode(&self, mode: Option<PermissionMode>) {
-        let mode = mode.filter(|mode| *mode != PermissionMode::Yes);
-        mode.into_iter().for_each(|mode| self.settings.mode.set(mode));
     }
 
     async fn ask_person(

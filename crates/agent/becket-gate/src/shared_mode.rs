@@ -21,6 +21,13 @@ impl SharedMode {
         self.0.store(mode as u8, Ordering::Relaxed);
     }
 
+    /// Changes the mode as a hook wants it. Only the user can agree to everything at once.
+    pub(crate) fn take_from_hook(&self, mode: Option<PermissionMode>) {
+        if let Some(mode) = mode.filter(|mode| *mode != PermissionMode::Yes) {
+            self.set(mode);
+        }
+    }
+
     /// Whether every question is answered with yes.
     pub fn answers_yes(&self) -> bool {
         self.get() == PermissionMode::Yes
