@@ -58,7 +58,7 @@ impl Hasher {
     fn new() -> Self {
         Self {
             pending: String::with_capacity(2 * PIECE),
-            // Hashing is most of the cost, and ring takes half of sha2's time on processors without instructions for it.
+            // Hashing is most of the cost; ring takes half of sha2's time on processors without instructions for it.
             context: Context::new(&SHA256),
         }
     }

@@ -788,6 +788,22 @@ fn a_worker_that_cannot_be_started_says_why_every_time() {
 }
 
 #[test]
+fn a_program_that_lies_in_the_folder_and_in_none_of_path_is_told_with_its_path() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("guard.py"), "").unwrap();
+    for (name, hint) in [
+        ("guard.py", "write `./guard.py`"),
+        ("absent.py", "install it, or name it with its path"),
+    ] {
+        let program = Program::exec([name]).environment(environment());
+        let failure = program.resolve(folder.path()).unwrap_err();
+        assert_eq!(failure.cause, Cause::NotFound);
+        assert!(failure.detail.contains(hint), "{}", failure.detail);
+    }
+}
+
+#[test]
 fn a_worker_ends_with_its_lane() {
     let _alone = alone();
     let descriptors = open_descriptors();
