@@ -62,15 +62,26 @@ impl Reader<'_> {
             .filter(|_| self.has_normalised_arguments())
             .map(|kinds| kinds.into_iter().map(OperationKind::schema).collect());
         let mut matcher = Matcher::default();
+        let mut mistakes = Vec::new();
         for (name, wanted) in conditions {
-            let (field, property) = self.field(&name)?;
-            let schemas = match &operations {
-                Some(operations) if field == ARGUMENTS => operations.iter().map(|schema| &**schema).collect(),
-                _ => vec![property],
-            };
-            matcher = self.add(matcher, vec![field], wanted, &schemas)?;
+            let added = self.field(&name).and_then(|(field, property)| {
+                let schemas = match &operations {
+                    Some(operations) if field == ARGUMENTS => {
+                        operations.iter().map(|schema| &**schema).collect()
+                    }
+                    _ => vec![property],
+                };
+                self.add(std::mem::take(&mut matcher), vec![field], wanted, &schemas)
+            });
+            match added {
+                Ok(added) => matcher = added,
+                Err(mistake) => mistakes.push(mistake),
+            }
         }
-        Ok(matcher)
+        match mistakes.is_empty() {
+            true => Ok(matcher),
+            false => Err(mistakes.join("; also: ")),
+        }
     }
 
     /// The conditions as a table. A text alone is the name of a tool.
@@ -389,6 +400,18 @@ mod tests {
         read_hook_file(&text, Path::new("hooks.toml"))
             .map(|mut hooks| hooks.remove(0))
             .map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn all_mistakes_of_a_match_are_told_at_once() {
+        let wrong = read("pre_tool", "{ tol = \"shell\", turm = 7, tool = [\"a\"] }").unwrap_err();
+        for part in [
+            "`tol`; did you mean `tool`?",
+            "`turm`; did you mean `turn`?",
+            "wants one text",
+        ] {
+            assert!(wrong.contains(part), "{part}: {wrong}");
+        }
     }
 
     // tidy: a table
