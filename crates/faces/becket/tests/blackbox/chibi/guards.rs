@@ -8,8 +8,8 @@ use super::{Chibi, Generation, Newer, Older, calls, runs, says};
 
 /// How a plugin can break, and what the message says about it.
 const BROKEN: &[(&str, &str)] = &[
-    ("exit 1", "failure status"),
-    ("echo '{}'; exit 1", "failure status"),
+    ("exit 1", "exited with an error"),
+    ("echo '{}'; exit 1", "exited with an error"),
     ("kill -9 $$", "signal"),
     ("sleep 60", "timed out"),
     ("echo garbage", "unreadable output"),
