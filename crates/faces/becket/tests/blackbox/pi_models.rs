@@ -57,7 +57,7 @@ const LISTER: &str = r#"
         },
     });"#;
 
-/// The models of an extension's list are those that becket knows: of its own table, and of what providers have listed.
+/// Extensions are told all models that becket knows: those in its own table and those that providers have listed.
 #[test]
 fn an_extension_sees_the_known_models_of_every_provider() {
     let server = ModelServer::answering(|_| {
