@@ -2,10 +2,8 @@
 
 use std::sync::Arc;
 
-use becket_events::{EVENTS, EventId, Profile, Scope, Verdict};
-use becket_hooks::{
-    DispatchTrace, Engine, HandlerInfo, ReadEvent, Rehearsal, Rehearsed, ReportedFailure, Witness,
-};
+use becket_events::{EVENTS, EventId, Profile, Scope};
+use becket_hooks::{Engine, HandlerInfo, ReadEvent, Rehearsal, Rehearsed, Witness};
 use becket_host::{Asking, Person};
 use becket_run::Purpose;
 use becket_run::agent_settings::profile;
@@ -49,18 +47,7 @@ pub type NotAsked = (Arc<HandlerInfo>, String);
 /// The result of an event that was tried out.
 pub struct Fired {
     pub event: EventId,
-    /// The event as it was fired.
-    pub before: Value,
-    /// The event after all handlers have answered.
-    pub after: Value,
-    /// The dispatch with the handlers that were asked; `None` if no handler matched.
-    pub trace: Option<DispatchTrace>,
-    /// The combined reply.
-    pub reply: Value,
-    pub verdict: Option<Verdict>,
-    /// The hooks whose verdict it is.
-    pub deciders: Vec<String>,
-    pub failures: Vec<ReportedFailure>,
+    pub rehearsed: Rehearsed,
     /// Hooks of the event that were not asked, each with the reason.
     pub others: Vec<NotAsked>,
     /// The hooks of other events, if none matched; those of the nearest events first.
@@ -220,28 +207,13 @@ impl Lab {
         let others = self.others(event, &occasion);
         let rehearsed = self.engine().rehearse(&occasion, rehearsal);
         let rehearsed = unless_cancelled(&self.cancel, rehearsed).await?;
-        let Rehearsed {
-            before,
-            after,
-            trace,
-            reply,
-            verdict,
-            deciders,
-            failures,
-        } = rehearsed;
-        let elsewhere = match trace {
+        let elsewhere = match rehearsed.trace {
             Some(_) => Vec::new(),
             None => self.elsewhere(event),
         };
         Ok(Fired {
             event,
-            before,
-            after,
-            trace,
-            reply,
-            verdict,
-            deciders,
-            failures,
+            rehearsed,
             others,
             elsewhere,
         })

@@ -37,10 +37,10 @@ pub fn verdict_words(verdict: Option<&Verdict>) -> String {
 
 /// The result of an event as JSON.
 pub fn fired_json(fired: &Fired) -> Value {
-    let runs = fired.trace.as_ref().map(|trace| &trace.runs);
+    let runs = fired.rehearsed.trace.as_ref().map(|trace| &trace.runs);
     json!({
         "event": fired.event.info().name,
-        "payload": fired.before,
+        "payload": fired.rehearsed.before,
         "handlers": runs,
         "not_concerned": fired.others.iter().map(|(info, reason)| json!({
             "name": info.name, "source": info.source, "dialect": info.dialect, "reason": reason,
@@ -49,13 +49,13 @@ pub fn fired_json(fired: &Fired) -> Value {
             "name": info.name, "source": info.source, "dialect": info.dialect, "event": event.info().name,
         })).collect::<Vec<_>>(),
         "outcome": {
-            "verdict": fired.verdict,
-            "decided_by": fired.deciders,
-            "reply": fired.reply,
-            "rewritten": rewritten(&fired.before, &fired.after),
-            "failures": fired.failures,
+            "verdict": fired.rehearsed.verdict,
+            "decided_by": fired.rehearsed.deciders,
+            "reply": fired.rehearsed.reply,
+            "rewritten": rewritten(&fired.rehearsed.before, &fired.rehearsed.after),
+            "failures": fired.rehearsed.failures,
         },
-        "duration_us": fired.trace.as_ref().map_or(0, |trace| trace.duration_us),
+        "duration_us": fired.rehearsed.trace.as_ref().map_or(0, |trace| trace.duration_us),
     })
 }
 
@@ -73,30 +73,38 @@ pub fn rewritten(before: &Value, after: &Value) -> Value {
 /// The result of an event as text.
 pub fn fired_text(fired: &Fired) -> String {
     let info = fired.event.info();
-    let mut text = format!("{} ({}) {}\n", info.name, info.class.name(), fired.before);
-    let runs = fired.trace.iter().flat_map(|trace| &trace.runs);
+    let mut text = format!(
+        "{} ({}) {}\n",
+        info.name,
+        info.class.name(),
+        fired.rehearsed.before
+    );
+    let runs = fired.rehearsed.trace.iter().flat_map(|trace| &trace.runs);
     for (index, run) in runs.enumerate() {
         text.push_str(&format!("\n{}. {}", index + 1, run_text(run, fired.event)));
     }
-    if fired.trace.is_none() {
+    if fired.rehearsed.trace.is_none() {
         text.push_str("\nno hook matched\n");
     }
     for line in not_asked(fired) {
         text.push_str(&format!("\n{line}\n"));
     }
-    text.push_str(&format!("\noutcome: {}", verdict_words(fired.verdict.as_ref())));
-    if !fired.deciders.is_empty() {
-        text.push_str(&format!(" (by {})", fired.deciders.join(", ")));
+    text.push_str(&format!(
+        "\noutcome: {}",
+        verdict_words(fired.rehearsed.verdict.as_ref())
+    ));
+    if !fired.rehearsed.deciders.is_empty() {
+        text.push_str(&format!(" (by {})", fired.rehearsed.deciders.join(", ")));
     }
     text.push('\n');
-    if let Value::Object(changes) = rewritten(&fired.before, &fired.after) {
+    if let Value::Object(changes) = rewritten(&fired.rehearsed.before, &fired.rehearsed.after) {
         for (name, change) in changes {
             text.push_str(&format!("  {name}: {} → {}\n", change["from"], change["to"]));
         }
     }
-    let told = fired.reply.as_object().into_iter().flatten();
+    let told = fired.rehearsed.reply.as_object().into_iter().flatten();
     for (name, value) in told.filter(|(name, _)| *name != "verdict") {
-        if fired.after.get(name) != Some(value) {
+        if fired.rehearsed.after.get(name) != Some(value) {
             text.push_str(&format!("  {name}: {value}\n"));
         }
     }

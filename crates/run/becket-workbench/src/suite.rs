@@ -201,8 +201,8 @@ impl Expected {
         self.judge_verdict(fired, &mut unmet);
         self.judge_runs(fired, &mut unmet);
         for (wanted, is, whose) in [
-            (&self.rewritten, &fired.after, "event's"),
-            (&self.reply, &fired.reply, "reply's"),
+            (&self.rewritten, &fired.rehearsed.after, "event's"),
+            (&self.reply, &fired.rehearsed.reply, "reply's"),
         ] {
             for (name, wanted) in wanted {
                 let is = is.get(name).cloned().unwrap_or_default();
@@ -214,7 +214,7 @@ impl Expected {
     }
 
     fn judge_verdict(&self, fired: &Fired, unmet: &mut Unmet) {
-        let (decision, reason) = Decision::of(fired.verdict.as_ref());
+        let (decision, reason) = Decision::of(fired.rehearsed.verdict.as_ref());
         if let Some(wanted) = self.outcome {
             let word = |decision: Decision| format!("{decision:?}").to_lowercase();
             let is = match reason {
@@ -229,13 +229,13 @@ impl Expected {
             unmet.must(holds, "part of the reason", &wanted, &is);
         }
         if let Some(wanted) = &self.decided_by {
-            let is = &fired.deciders;
+            let is = &fired.rehearsed.deciders;
             unmet.must(wanted == is, "decided by", &wanted.join(", "), &is.join(", "));
         }
     }
 
     fn judge_runs(&self, fired: &Fired, unmet: &mut Unmet) {
-        let runs = || fired.trace.iter().flat_map(|trace| &trace.runs);
+        let runs = || fired.rehearsed.trace.iter().flat_map(|trace| &trace.runs);
         if let Some(wanted) = &self.asked {
             let asked = runs().filter(|run| run.effect != Effect::NotAsked);
             let is: Vec<String> = asked.map(|run| run.handler.clone()).collect();
@@ -247,8 +247,13 @@ impl Expected {
             let holds = *wanted == is;
             unmet.must(holds, "exit codes", &format!("{wanted:?}"), &format!("{is:?}"));
         }
-        let causes: Vec<Cause> = fired.failures.iter().map(|failed| failed.failure.cause).collect();
-        let words: Vec<String> = fired.failures.iter().map(ToString::to_string).collect();
+        let causes: Vec<Cause> = fired
+            .rehearsed
+            .failures
+            .iter()
+            .map(|failed| failed.failure.cause)
+            .collect();
+        let words: Vec<String> = fired.rehearsed.failures.iter().map(ToString::to_string).collect();
         let is = if words.is_empty() {
             "none".into()
         } else {

@@ -87,12 +87,17 @@ async fn measure(
                     fault: None,
                 };
                 let fired = lab.rehearse(event, overrides, &lab.scope(), rehearsal).await?;
-                let Some(done) = fired.trace.as_ref().and_then(|trace| trace.runs.first()) else {
+                let Some(done) = fired
+                    .rehearsed
+                    .trace
+                    .as_ref()
+                    .and_then(|trace| trace.runs.first())
+                else {
                     break;
                 };
                 if run > 0 {
                     cost.durations_us.push(done.duration_us);
-                    cost.failed += usize::from(!fired.failures.is_empty());
+                    cost.failed += usize::from(!fired.rehearsed.failures.is_empty());
                 }
             }
             cost.durations_us.sort_unstable();

@@ -48,7 +48,7 @@ fn tell(options: &Options, fired: &Fired) -> Result<Exit, CliError> {
         true => print(&format!("{}\n", fired_json(fired)))?,
         false => print(&harmless(&fired_text(fired)))?,
     }
-    Ok(match fired.failures.is_empty() {
+    Ok(match fired.rehearsed.failures.is_empty() {
         true => Exit::Answered,
         false => Exit::Failed,
     })

@@ -517,7 +517,7 @@ impl<'a> Trial<'a> {
     async fn break_guards(&self, fired: &Fired) -> Result<Vec<FaultResult>, CliError> {
         let mut results = Vec::new();
         let infos = self.lab.engine().handlers_of(self.event);
-        let asked = fired.trace.iter().flat_map(|trace| &trace.runs);
+        let asked = fired.rehearsed.trace.iter().flat_map(|trace| &trace.runs);
         let judges = |run: &&HandlerRun| run.class == Class::Guard || run.is_loosened(self.event);
         for run in asked.filter(judges).filter(|run| run.effect != Effect::NotAsked) {
             let is_it = |info: &&std::sync::Arc<HandlerInfo>| {
@@ -533,7 +533,7 @@ impl<'a> Trial<'a> {
                     guard: run.handler.clone(),
                     dialect: run.dialect.name.to_owned(),
                     fault,
-                    refused: matches!(broken.verdict, Some(Verdict::Deny(_))),
+                    refused: matches!(broken.rehearsed.verdict, Some(Verdict::Deny(_))),
                     is_loosened: run.is_loosened(self.event),
                     elsewhere: lets_through(run.dialect, fault),
                 });
@@ -571,10 +571,10 @@ impl Snapshots {
     /// Compares a result with the stored one. The folder's name is replaced, since it differs every time.
     fn compare(&mut self, name: &str, fired: &Fired, folder: &Path, update: bool) -> Option<String> {
         let is = json!({
-            "verdict": fired.verdict,
-            "decided_by": fired.deciders,
-            "reply": fired.reply,
-            "rewritten": rewritten(&fired.before, &fired.after),
+            "verdict": fired.rehearsed.verdict,
+            "decided_by": fired.rehearsed.deciders,
+            "reply": fired.rehearsed.reply,
+            "rewritten": rewritten(&fired.rehearsed.before, &fired.rehearsed.after),
         });
         let text = is.to_string().replace(&folder.display().to_string(), "FOLDER");
         let is: Value = serde_json::from_str(&text).unwrap_or(is);
