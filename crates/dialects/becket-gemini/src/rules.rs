@@ -38,10 +38,13 @@ const OF_SERVERS: &str = "mcp_";
 /// The rules of a settings file. The error names the list or the rule that cannot be read.
 pub fn rules(file: &Value, _: &Source, _: &Facts) -> Result<RuleLists, String> {
     let list = |group: &str, name: &str, former: &str| {
-        let today = rule_texts(
-            file.get(group).and_then(|group| group.get(name)),
-            &format!("{group}.{name}"),
-        )?;
+        // What is no group could have been meant to restrict.
+        let within = match file.get(group) {
+            Some(Value::Object(within)) => within.get(name),
+            None | Some(Value::Null) => None,
+            Some(_) => return Err(format!("`{group}` must be an object")),
+        };
+        let today = rule_texts(within, &format!("{group}.{name}"))?;
         let former = rule_texts(file.get(former), former)?;
         Ok::<_, String>([today, former].concat())
     };
@@ -190,6 +193,18 @@ mod tests {
             let argument = rule.argument.as_ref();
             is_about && argument.is_none_or(|(_, _, pattern)| pattern.matches(text))
         })
+    }
+
+    #[test]
+    fn a_group_that_is_none_is_an_error() {
+        let source = Source {
+            file: "/work/.gemini/settings.json".into(),
+            owner: Owner::Project,
+            plugin: None,
+        };
+        let facts = Facts::beside(&source.file, &[".gemini"]);
+        let wrong = rules(&json!({"tools": ["write_file"]}), &source, &facts).err();
+        assert_eq!(wrong.as_deref(), Some("`tools` must be an object"));
     }
 
     #[test]
